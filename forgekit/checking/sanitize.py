@@ -29,7 +29,7 @@ SEEDS = 3  # default number of adversarial schedules
 
 @dataclass(frozen=True)
 class Difference:
-    """An output that depends on the order in which threads run.
+    """An output that differs between the usual and an adversarial schedule.
 
     seed: the seed of the adversarial schedule; tensor: the output's name; wrong: how many of its
     `total` elements differ by more than rounding from the result in the usual order.
@@ -43,8 +43,8 @@ class Difference:
     def __str__(self) -> str:
         return (
             f"{self.wrong:,} of {plural(self.total, 'element')} of {self.tensor} "
-            f"{'differs' if self.wrong == 1 else 'differ'} when threads run "
-            f"in another order (adversarial schedule, seed {self.seed})."
+            f"{'differs' if self.wrong == 1 else 'differ'} under an adversarial schedule "
+            f"(seed {self.seed})."
         )
 
 
@@ -83,7 +83,7 @@ class SanitizerReport(Shown):
         if errors:
             parts.append(plural(errors, "finding"))
         if self.differences:
-            parts.append("results that depend on the order of threads")
+            parts.append("results that differ between schedules")
         if notes:
             parts.append(plural(notes, "note"))
         return f"{self.name}: {', '.join(parts)} ({runs})"

@@ -162,7 +162,9 @@ class TensorSpec:
         for mode, (step, want) in enumerate(zip(tensor.stride(), self.strides, strict=True)):
             # The stride of a mode with a single element does not matter.
             if isinstance(want, int) and step != want and tensor.shape[mode] > 1:
-                remedy = f"pass {name}.contiguous(), or compile for this tensor"
+                remedy = "compile for this tensor"
+                if not tensor.is_contiguous():
+                    remedy = f"pass {name}.contiguous(), or {remedy}"
                 yield f"stride of mode {mode}", step, f"{want}, the compiled-in value", remedy
         if tensor.numel() and tensor.data_ptr() % self.alignment:
             got = f"an address that is not a multiple of {self.alignment} bytes"

@@ -174,7 +174,8 @@ FACTS: dict[str, Fact] = {
     "cluster": Fact("block", " per cluster", lambda p: math.prod(_main(p).cluster)),
     "sharing": Fact(
         "warp", " per block that share the loads", _sharing, enough=1,
-        why_0=" Each element of the largest input is loaded at least once per warp of a block.",
+        why_0=" Each element of the largest input is loaded at least as many times as a block has "
+        "warps.",
     ),
     "barriers": Fact("barrier", "", _per_warp(_BARRIER), most=True, counted=_matching(_BARRIER)),
     "block_barriers": Fact(

@@ -165,6 +165,11 @@ KERNEL_STATEMENTS = {
         "api-arguments",
         "cute.local_tile(a, (4,), (t,)).load().reduce(0.0, cute.ReductionOp.ADD, 0)",
     ),
+    "const_expr_of_a_type": ("const-expr", "dtype = cutlass.const_expr(a.element_type)"),
+    "comprehension_unrolled": (
+        "host-function",
+        "b[t] = sum([a[i] for i in cutlass.range_constexpr(4)])",
+    ),
     "atom_arguments_exchanged": (
         "api-arguments",
         "cute.make_copy_atom(Float32, cute.nvgpu.CopyUniversalOp())",

@@ -56,6 +56,7 @@ def _case(m: int, n: int, dtype: torch.dtype) -> Case:
     vec, a = 16 // x.element_size(), _A[(m + n) % 3] if m % 100 else 0.0  # 0 * ∞ is NaN
     if m > 100:
         x[7::101, 3], x[11, 5], x[13, 6], y[13, 6] = torch.inf, -torch.inf, torch.inf, torch.nan
+        y[17::101, 0] = torch.nan
     if dtype == torch.float16:
         # a * x alone is beyond float16
         x[0, 0], y[0, 0] = 30_000, math.copysign(60_000, -a)

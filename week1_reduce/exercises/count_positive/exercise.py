@@ -60,7 +60,7 @@ helps because memory performs atomics on the same address one after another.
         "first_block": 256,
         "block": 256,
         "launches": 2,
-        "global_atomics": ("one atomic per block", lambda m, n: m * -(-n // 2048)),
+        "global_atomics": ("at most one atomic per block", lambda m, n: m * -(-n // 2048)),
     },
     entry="count_positive",
     inputs=_inputs,

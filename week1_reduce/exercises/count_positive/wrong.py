@@ -19,7 +19,7 @@ WRONG = (
                                     "        mY[row] = 0\n    count = Int32(0)\n"},
           "updates mY[0] of mY: int32 (8,), which"),
     Wrong("added plainly", {ADD: "        mY[row] = mY[row] + count"}, "writes mY[0] of mY: int32 (1,), which"),
-    Wrong("an atomic per warp", {BLOCK: "    if tidx % 32 == 0:\n"}, "asks for one atomic per block"),
+    Wrong("an atomic per warp", {BLOCK: "    if tidx % 32 == 0:\n"}, "asks for at most one atomic per block"),
     Wrong("the negative ones", {"> 0.0": "< 0.0"}, "the negative elements"),
     Wrong("all of them", {"            if mX[row, n] > 0.0:\n                count": "            count"},
           "all elements are counted"),

@@ -1,6 +1,7 @@
 """Puzzle week1/fix_the_tail: registers that keep an earlier load."""
 
 import ast
+from typing import Any
 
 import torch
 
@@ -31,27 +32,31 @@ def _left_over(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 def _filled_first(submission: Submission) -> str:
     """Refuse a tensor that is loaded outside any `if` before the first line of the same function
-    that fills it. The PTX cannot show this, because the compiler replaces the undefined registers."""
+    that fills it, if the same loop contains both. The PTX cannot show this, because the compiler
+    replaces the undefined registers."""
     try:
         tree = ast.parse(source_of(submission.value))
     except SyntaxError:  # a cell with a magic
         return ""
     chosen = {n for c in ast.walk(tree) if isinstance(c, ast.If | ast.IfExp) for n in ast.walk(c)}
     for function in (f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)):
-        first: dict[tuple[str, str], int] = {}
+        loops = (x for x in ast.walk(function) if isinstance(x, ast.For | ast.While))
+        loop_of = {n: loop for loop in loops for n in ast.walk(loop)}  # the innermost comes last
+        loads: dict[str, list[tuple[int, Any]]] = {}
+        fills: dict[str, list[tuple[int, Any]]] = {}
         for node in ast.walk(function):
+            place = getattr(node, "lineno", 0), loop_of.get(node)
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="load")):
-                    kind = "" if node in chosen else "load"
+                    if node not in chosen:
+                        loads.setdefault(name, []).append(place)
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="fill" | "store")):
-                    kind = "fill"
+                    fills.setdefault(name, []).append(place)
                 case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
-                    kind = "fill"
-                case _:
-                    continue
-            first[name, kind] = min(node.lineno, first.get((name, kind), node.lineno))
-        for (name, kind), line in first.items():
-            if kind == "load" and line < first.get((name, "fill"), 0):
+                    fills.setdefault(name, []).append(place)
+        for name in loads.keys() & fills.keys():
+            line, loop = min(loads[name], key=lambda place: place[0])
+            if line < min(at for at, _ in fills[name]) and loop in [of for _, of in fills[name]]:
                 raise GateError(
                     f"`{name}` is loaded in a line above the first one that fills it.",
                     "in the first tile of a row, the registers of a lane without a vector were "
@@ -104,5 +109,5 @@ their previous vector again. The fix costs four moves per vector.
                    "elements when they are added?"),
     ],
     more=lambda make: (Group("Registers filled", _filled_first),),
-    praise="A skipped load no longer leaves an old value in the register.",
+    praise="No sum contains what an earlier load left in a register.",
 )  # fmt: skip

@@ -31,7 +31,7 @@ def _always_the_same(make) -> Group:
 
         case = make(1, 100_000, dtype=torch.float32)  # the parts occupy several warps
         kernel, args = submission.compiled(case), tuple(submission.arguments(case).values())
-        for k in range(0, 96 * 1024, 32 * 1024):  # large parts absorb digits of others in their warp
+        for k in range(0, 96 * 1024, 32 * 1024):  # large parts absorb digits of others
             args[0][:, k : k + 1024] *= 4096.0 * 64 ** (k // (32 * 1024))
             args[0][:, k + 1024 : k + 2048] = -args[0][:, k : k + 1024]
         (first, _), *others = (in_another_order(kernel, args, [], seed) for seed in range(4))

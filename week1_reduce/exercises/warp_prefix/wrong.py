@@ -19,7 +19,7 @@ WRONG = (
     Wrong("added times 0 or 1", {"        if lane >= 1 << k:\n            total += left": "        total += left * Float32(lane >= 1 << k)"},
           "every wrong element is NaN (stored by threads)"),
     Wrong("added and subtracted again", {"        if lane >= 1 << k:\n            total += left": "        total += left\n        if lane < 1 << k:\n            total -= left"},
-          "all mismatches are between elements 165 and 183"),
+          "all mismatches are between elements 64 and 183"),
     Wrong("lane of the block", {"tidx % 32": "tidx"}, "With n = 33"),
     Wrong("without the element itself", {"mY[i] = total.to(mY.element_type)":
           "mY[i] = (total - mX[i].to(Float32)).to(mY.element_type)"}, "missing from its sum"),
@@ -30,6 +30,9 @@ WRONG = (
     Wrong("read through bfloat16", {
         "total = mX[i].to(Float32)": "total = mX[i].to(cutlass.BFloat16).to(Float32)"},
         "With n = 5, float32"),
+    Wrong("first step with a factor", {
+        "    for k in cutlass.range_constexpr(5):\n        left = cute.arch.shuffle_sync_up(total, offset=1 << k)\n        if lane >= 1 << k:\n            total += left\n": "    first = cute.arch.shuffle_sync_up(total, offset=1)\n    total += first * Float32(cutlass.min(lane, 1))\n    for k in cutlass.range_constexpr(4):\n        left = cute.arch.shuffle_sync_up(total, offset=2 << k)\n        if lane >= 2 << k:\n            total += left\n",
+    }, "all mismatches are between elements 64 and 94"),
 )  # fmt: skip
 
 EQUIVALENT = {

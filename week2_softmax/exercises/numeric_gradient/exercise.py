@@ -112,8 +112,9 @@ def _softmax(submission: Submission) -> str:
         )
     steps, before = [], x.clone()
     _call(submission, lambda at: steps.append(float((at - before).abs().max())) or 0 * at, x, dy)
-    if not math.isclose(max(steps), 1e-6, rel_tol=1e-3):
-        raise GateError(f"Without eps the largest step is {max(steps):g}, instead of 1e-06.")
+    for name, step in (("smallest", min(steps)), ("largest", max(steps))):
+        if not math.isclose(step, 1e-6, rel_tol=1e-3):
+            raise GateError(f"Without eps the {name} step is {step:g}, instead of 1e-06.")
     narrow = _call(submission, lambda x: x.detach().logsumexp(1), x, dy[:, 0])
     if not torch.allclose(narrow, y * dy[:, :1], atol=1e-8):
         raise GateError(

@@ -46,7 +46,7 @@ WRONG = (
     Wrong("all calls again", {BOTH: "(f(x + step) + f(x + step)) / 2 - f(x - step)"}, "two calls per element"),
     Wrong("an eps of its own", {"    dx = torch.empty_like(x)\n": "    dx = torch.empty_like(x)\n    eps = 1e-6\n"},
           "the largest step is 1e-06"),
-    Wrong("another default eps", {"eps=1e-6": "eps=1e-5"}, "Without eps the largest step is 1e-05"),
+    Wrong("another default eps", {"eps=1e-6": "eps=1e-5"}, "Without eps the smallest step is 1e-05"),
     Wrong("rows and columns only", {"x.numel()": "x.shape[0] * (x.shape[-1] if x.dim() > 1 else 1)"}, "wrong for x of shape (2, 3, 4)"),
     Wrong("in float32", {"f(x + step) - f(x - step)": "f((x + step).float()) - f((x - step).float())"},
           "The gradient of f(x) = x² is wrong"),
