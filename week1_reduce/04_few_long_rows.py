@@ -237,7 +237,7 @@ print(fk.sanitize(run_atomic, x, total, y, schedule="adversarial"))
 # Signature: `count_positive(x, y)`.
 #
 # **Required**: one block per 2,048 columns of a row, 256 threads per block of the first launch, 256
-# threads per block, 2 launches, one atomic per block.
+# threads per block, 2 launches, at most one atomic per block.
 #
 # <details><summary>Hint 1</summary>
 #
