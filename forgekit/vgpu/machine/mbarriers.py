@@ -112,11 +112,15 @@ class Mbarriers:
             KernelError: a word is not an mbarrier.
         """
         found = self._words[words]
-        if self._known is None or ((found != self._known[words]) | (found == 0)).any():
+        bad = found == 0 if self._known is None else (found != self._known[words]) | (found == 0)
+        if self._known is None or bad.any():
+            who = self.machine.expand(self.machine.mask).copy()
+            if np.count_nonzero(who) == bad.size:  # one word per active thread
+                who[who] = bad.reshape(-1) | (self._known is None)
             raise self._error(
                 "uses an mbarrier that mbarrier_init() has not initialised or that has been "
-                "overwritten"
-            )
+                "overwritten", who,
+            )  # fmt: skip
         return found
 
     def change(

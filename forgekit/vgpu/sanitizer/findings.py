@@ -171,8 +171,9 @@ class Report:
             message = messages.operation(c, product="wgmma" in roots)
             does, did = c.later.what, _DID[c.earlier.what]
         else:
-            same_line = self.line(c.earlier.pc) == self.line(c.later.pc)
-            message = messages.race(kind, c, same_block=same_block, same_line=same_line)
+            lines = map(self.line, (c.earlier.pc, c.later.pc))
+            one, other = ((line.file, line.line) if line else None for line in lines)
+            message = messages.race(kind, c, same_block=same_block, same_line=one == other)
             does, did = self._verbs(c.later)[0], self._verbs(c.earlier)[1]
         where = f"at {self.line_name(c.earlier.pc)}" if len(pcs) == 2 else "on the same line"
         self.add(

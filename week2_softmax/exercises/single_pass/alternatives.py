@@ -25,4 +25,8 @@ ALTERNATIVES = (
             "    for w in cutlass.range_constexpr(4):\n"
             "        s += sSum[w] * exp2(sMax[w] - shift)\n",
     }),
+    Wrong("one division per vector", {
+        "    scale = 1.0 / s\n": "",
+        "(exp2(rMax[k] - m_row) * scale)": "(exp2(rMax[k] - m_row) / s)",
+    }),
 )  # fmt: skip

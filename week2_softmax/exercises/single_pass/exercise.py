@@ -128,6 +128,6 @@ the same.
         NAN_FROM_NOTHING,
     ],
     more=lambda make: (read_at_most(make, (2, 4000), {0: 1}), arithmetic(make, (2, 4096), (EXPONENTIALS, "exponentials per element", 2.0),
-                     (DIVISIONS, "divisions per element", 0.1), dtype="bfloat16",
+                     (DIVISIONS, "divisions per element", 0.2), dtype="bfloat16",
                      look_at="fk.profile(*{failed})"),),
 )  # fmt: skip

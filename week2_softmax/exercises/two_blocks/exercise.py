@@ -89,15 +89,15 @@ with 8 or 16 blocks and more vectors per thread.
         looks_like(lambda x, y: x.double().softmax(1) / 2, "the sum is twice as large as it should be."),
         looks_like(lambda x, y: (x.double() - x.double().amax(1, keepdim=True)).exp(), "nothing is "
                    "divided by the sum."),
-        found("deadlock", "an mbarrier waits for bytes or arrivals that never come, or receives more than it expects: each block receives four pairs of 8 "
+        found("deadlock", "an mbarrier waits for bytes or arrivals that never come, or receives more than it expects: each block must receive four pairs of 8 "
               "bytes, and one of its threads arrives."),
         Misconception("a pair may be sent only after the other block has started and initialised its "
              "mbarrier: call cluster_arrive and cluster_wait first.",
              lambda e: e.kinds[0] == "block-lifetime"),
         Misconception("a pair is read before it has arrived, or two are sent to one slot. Each pair needs its own slot, the mbarrier "
              "has to expect the bytes of all four pairs, and every reader has to wait for it.", lambda e: e.kinds[0] == "async-copy"),
-        found("uninitialised-shared", "the kernel reads a slot before a pair is in it. Each of the four warps has "
-              "its own slot, chosen by rank and warp, and sends its pair to both blocks."),
+        found("uninitialised-shared", "the kernel reads a slot before a pair is in it. Each of the four warps needs "
+              "its own slot, chosen by rank and warp, and must send its pair to both blocks."),
         Misconception("whole warps have no elements of this row, their maximum is -inf, and -inf - (-inf) is NaN.",
              lambda e: not e.kinds and e.case.args[0].shape[1] <= 384 and e.got[1].isnan().all()),
     ],

@@ -62,8 +62,8 @@ WRONG = (
     Wrong("the first element of each vector for the maximum", {"x.reduce(cute.ReductionOp.MAX, -Float32.inf, 0)": "x[0]"}, "With m = 5, n = 4, float32"),
     Wrong("sent at once", {ARRIVE: "", WAIT: ""}, "only after the other block has started"),
     Wrong("eight bytes too few", {"4 * 8)": "3 * 8)"}, "has to expect the bytes of all four"),
-    Wrong("eight bytes too many", {"4 * 8)": "5 * 8)"}, "each block receives four pairs of 8 bytes"),
-    Wrong("all to one place", {"(rank * 2 + warp)": "warp"}, "Each of the four warps has its own slot"),
+    Wrong("eight bytes too many", {"4 * 8)": "5 * 8)"}, "each block must receive four pairs of 8 bytes"),
+    Wrong("all to one place", {"(rank * 2 + warp)": "warp"}, "Each of the four warps needs its own slot"),
     Wrong("its own half alone", {SECOND: "    m, s = sPart[0, rank * 2 + lane % 2], "
                                  "sPart[1, rank * 2 + lane % 2]\n", "s *= cute": "s *= 0.5 * cute"},
           "a softmax of its own half"),
