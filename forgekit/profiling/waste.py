@@ -100,7 +100,7 @@ def _cause(a: AccessCounts) -> str:
         return ": several lanes need the same bank"
     if a.is_global and abs(step) <= a.width:
         return ": the warp's bytes begin inside a sector, not at a sector boundary"
-    where = " in the costliest accesses," if len(a.strides) > 1 else ""
+    where = " in the costliest accesses," if len({s for s in a.strides if s}) > 1 else ""
     text = f":{where} neighbouring threads are {size(abs(step), exact=True)} apart"
     if not a.is_global and step % BANK_BYTES == 0:
         banks = BANKS // math.gcd(step // BANK_BYTES, BANKS)

@@ -30,7 +30,7 @@ WRONG = (
     for n in range(mX.shape[1]):
         lse += cute.math.exp(mX[row, n].to(Float32) - mLse[row], fastmath=True)
     lse = mLse[row] + cute.math.log(lse, fastmath=True)
-    for n in range(tidx"""}, "Each element of the largest input is loaded at least once per warp of a block."),
+    for n in range(tidx"""}, "Each element of the largest input is loaded at least as many times as a block has warps."),
     Wrong("the target's element read in advance", {
         IGNORED: IGNORED + "    at = mX[row, target if target >= 0 else 0].to(Float32)\n",
         CHOSEN: "        if n == target:\n            p = cute.math.exp(at - lse, fastmath=True) - 1.0\n",
