@@ -147,10 +147,9 @@ def _sharing(p: Profile) -> float:
     sharing = (np.bincount(mine) >= len(mine) / every / 2).sum()
     itemsize = next(p.value.dtype.itemsize for p in kernel.parameters if p.name == name)
     few = len(mine) * itemsize < 16 * 32 * every
-    each = 32 * (
-        len(mine) // (1 + np.count_nonzero(np.diff(threads)))
-    )  # elements that a warp loads at a time
-    enough = max(0.75 * every, min(every, len(mine) // each))
+    runs = 1 + np.count_nonzero(np.diff(threads))  # of neighbours that the same thread loads
+    at_a_time = 32 * (len(mine) // runs)  # elements that a warp loads
+    enough = max(0.75 * every, min(every, len(mine) // at_a_time))
     return float(every if few and sharing >= enough else sharing)
 
 

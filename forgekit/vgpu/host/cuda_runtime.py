@@ -139,10 +139,10 @@ class Runtime:
                stream: int = 0) -> int:  # fmt: skip
         """Record a launch with a copy of its parameters; return an error code, which ends the host
         function. Other errors are raised when the launch runs."""
-        name = self.kernels[kernel - 1]
         if len(_recorded.launches) >= limits.MAX_LAUNCHES:
             _recorded.launches.append(_recorded.launches[-1])  # never runs; `check_count` counts it
             return 1  # CUDA_ERROR_INVALID_VALUE
+        name = self.kernels[kernel - 1]
         try:
             ready = program.load(self.ptx_text)[name]
         except Exception as error:  # a callback must not raise an exception
