@@ -85,7 +85,7 @@ WRONG = (
         "m = 1, n = 1,448, top = 0, left = 300",
     ),
     Wrong(
-        "an element of x for every thread",
+        "an element of x for each thread",
         {
             f"        {INSIDE}\n            value = mX[row, column]\n": "        near = min(max(row, 0), mX.shape[0] - 1), min(max(column, 0), mX.shape[1] - 1)\n"
             f"        nearest = mX[near]\n        {INSIDE}\n            value = nearest\n"

@@ -31,7 +31,7 @@ WRONG = (
             mX[token, h, j] = (a * cos - b * sin).to(mX.element_type)
             mX[token, h, j + half] = (b * cos + a * sin).to(mX.element_type)
 """}, "Sectors loaded: 160"),
-    Wrong("tables again for every 16 heads", {
+    Wrong("tables again for each 16 heads", {
         TABLES + HEADS: "            cos, sin = Float32(0.0), Float32(0.0)\n            for h in range(mX.shape[1]):\n"
                         "                if h % 16 == 0:\n                    cos, sin = mCos[token, j], mSin[token, j]\n"},
           "threads load 66 elements of mCos more than once"),
